@@ -49,7 +49,7 @@ def test_from_a_query_to_a_release(sfumato, hospital, tmp_path, monkeypatch):
     policy = Path("policy.yaml")
     assert f"source: {{query: {QUERY}}}" in policy.read_text() or QUERY in policy.read_text()
     policy.write_text(policy.read_text().replace("search: best", "search: top-down"))
-    assert sfumato("policy", "confirm", "policy.yaml", "--all").code == 0
+    assert sfumato("policy", "confirm", "policy.yaml", *sf.Policy.load("policy.yaml").waiting).code == 0
     said = sfumato("protect", hospital, "-p", "policy.yaml", "-o", "safe.parquet")
     assert said.code == 0, said.err
     said = sfumato("release", hospital, "-p", "policy.yaml", "--into", "out")
