@@ -21,7 +21,7 @@ ANSWERS = {
     "proved",
     "lower_bound",
 }
-MORE = {"reason", "duplicates", "sets", "identifiers", "record_risk", "sample_of"}
+MORE = {"reason", "duplicates", "sets", "identifiers", "record_risk", "sample_of", "steps"}
 METHODS = {"method", "assurance", "minima", "all_minima", "minimal_sets", "complete_to", "stopped"}
 
 

@@ -13,7 +13,8 @@ from sfumato.system import errors
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent.parent
-KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+CLASSES = [kind for kind in vars(errors).values() if isinstance(kind, type)]
+KINDS = [kind for kind in CLASSES if issubclass(kind, errors.SfumatoError)]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from sfumato.discovery.identifiers import findings
 from sfumato.draft.doctor import (
     Diagnosis,
     HeldTermSets,
@@ -107,6 +106,8 @@ def check_policy(
         return diagnoses
     broken = list(broken_rules(rules))
     if survey is not None:
+        from sfumato.discovery.identifiers import findings  # noqa: PLC0415  # a report asks only what waits
+
         broken += cell_problems(rules, survey, findings(survey))
     by_place = {problem.place: problem for problem in reversed(broken)}
     return worst_first([*diagnoses, *map(_broken_rule, reversed(by_place.values()))])

@@ -326,7 +326,7 @@ def _xls_text_sizes(book: bytes) -> np.ndarray:
 
 def _xls_extent(book: bytes, start: int, sizes: np.ndarray) -> SheetExtent:
     rows = columns = filled = 0
-    shared = []
+    shared: list[int] = []
     for kind, place, size in _xls_records(book, start):
         if kind in XLS_HELD:
             row, column = _numbers(book, place, "<HH")
