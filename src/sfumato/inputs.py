@@ -202,15 +202,22 @@ def _of_release(certificate: Path, policy: Policy) -> Transformation:
 
 
 def count_table(
-    source: Source, policy: Policy, *, one_by_one: bool = False, progress: Progress = silent
+    source: Source,
+    policy: Policy,
+    *,
+    one_by_one: bool = False,
+    by_person: bool = True,
+    progress: Progress = silent,
 ) -> Microdata:
     """Returns the counts of a table that has rows; raises `BadPolicy` unless every column is declared.
 
     With `one_by_one`, rows that are alike stay apart, each a person, where nothing tells people apart.
+    Without `by_person` each row stands for a person, whatever the policy says.
     """
     check_some_declared(source.columns, policy)
     policy.check_columns(source.columns)
-    person = ROW_NUMBER if one_by_one and policy.person is None else policy.person
+    named = policy.person if by_person else None
+    person = ROW_NUMBER if one_by_one and named is None else named
     table = source.count(policy.codings, missing=policy.missing, person=person, progress=progress)
     if not table.rows + table.dropped:
         raise BadData("the table has no rows", remedy="There is nothing to protect in it.")

@@ -14,6 +14,7 @@ from typing import Literal
 
 from sfumato.draft.evidence import (
     FEWEST_CELLS,
+    NATIONAL,
     NEARLY_UNIQUE_SHARE,
     ColumnEvidence,
     ColumnFinding,
@@ -99,8 +100,6 @@ class Kind:
     chance: float
     named: frozenset[str] = frozenset()
     needs_name: bool = False
-    person: bool = False
-    """Whether a value stands for one person wherever it occurs."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -144,9 +143,6 @@ def _pair(text: str) -> bool:
     return match is not None and abs(float(match[1])) <= 90 and abs(float(match[2])) <= 180
 
 
-NATIONAL = _words(
-    "ssn nhs dni nie nif bsn cf codice fiscale nir insee secu idnr steuer tin pesel personnummer national"
-)
 PHONES = _words("phone telephone tel telefon telefono mobile mobil cell fax handy")
 _HEX = "[0-9A-Fa-f]"
 _UUID = rf"\{{?{_HEX}{{8}}(-{_HEX}{{4}}){{3}}-{_HEX}{{12}}\}}?"
@@ -154,7 +150,7 @@ _MAC = rf"({_HEX}{{2}}([:-]))({_HEX}{{2}}\2){{4}}{_HEX}{{2}}"
 
 
 def _national(name: str, phrase: str, check: Test, chance: float) -> Kind:
-    return Kind(name, phrase, check, chance, NATIONAL, person=True)
+    return Kind(name, phrase, check, chance, NATIONAL)
 
 
 _OF_COUNTRIES = r"""
@@ -198,7 +194,7 @@ def _swedish(text: str) -> bool:
 
 
 KINDS: tuple[Kind, ...] = (
-    Kind("e-mail", "e-mail addresses", _matches(EMAIL), 1e-3, _words("email mail"), person=True),
+    Kind("e-mail", "e-mail addresses", _matches(EMAIL), 1e-3, _words("email mail")),
     Kind("url", "web addresses", _matches(URL), 1e-3, _words("url link website homepage")),
     Kind("uuid", "UUIDs", _matches(_UUID), 1e-3, _words("uuid guid")),
     Kind("mac-address", "hardware addresses", _matches(_MAC), 1e-3, _words("mac")),
@@ -233,7 +229,6 @@ KINDS: tuple[Kind, ...] = (
         1 / 2,
         _words("ssn"),
         needs_name=True,
-        person=True,
     ),
     Kind("coordinates", "pairs of coordinates", _pair, 1e-2, _words("coordinates location position gps")),
     Kind("phone", "telephone numbers", partial(_phone, shape=_STRONG_PHONE), 1 / 10, PHONES),
@@ -457,7 +452,7 @@ class Identifier:
 
     `share` is the share of the non-empty cells that bear it out. A `direct` kind names people by itself and
     is not to be published; the others (dates of birth, coordinates, being unique) help to find them.
-    `person` says that equal cells mean the same person. `reason` is a sentence without values.
+    `reason` is a sentence without values.
     """
 
     column: str
@@ -466,7 +461,6 @@ class Identifier:
     confidence: Confidence
     reason: str
     direct: bool = True
-    person: bool = False
 
     @property
     def convincing(self) -> bool:
@@ -523,7 +517,7 @@ def _by_shape(name: str, cells: ColumnCells) -> Iterator[Identifier]:
         confidence = _confidence(kind, share, different, named)
         if confidence is not None:
             why = f"{cells.spoken(share)} {kind.phrase}"
-            sign = Identifier(name, kind.name, share, confidence, why, person=kind.person)
+            sign = Identifier(name, kind.name, share, confidence, why)
             if sign.convincing:
                 yield sign
                 return
@@ -593,4 +587,4 @@ def direct_finding(signs: Iterable[Identifier]) -> ColumnFinding:
     """What the signs say by which a column names people by itself; nothing where there are none."""
     direct = [sign for sign in signs if sign.direct and sign.convincing]
     reason = "; ".join(f"{sign.kind}: {sign.reason}" for sign in direct)
-    return ColumnFinding(reason, person=any(sign.person for sign in direct))
+    return ColumnFinding(reason)

@@ -226,7 +226,7 @@ def _person(
     for name, rule in columns.items():
         column = survey.columns[name]
         repeats = 1 < column.distinct < survey.rows - column.missing and column.missing == 0
-        people = words(name) & PEOPLE or findings.get(name, NO_FINDING).person
+        people = words(name) & PEOPLE and not findings.get(name, NO_FINDING).identifies
         people = people and may_be_number_of_people(name, column)
         if rule.role is Role.IDENTIFIER and repeats and column.complete and people:
             return name

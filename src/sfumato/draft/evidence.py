@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.policy.columns import word_set
 from sfumato.policy.header_lexicon import HeaderReading, lexicon
 from sfumato.policy.taxonomies.dates import DateForm, forms_of
 from sfumato.policy.taxonomies.intervals import NumberForm, form_of
@@ -61,15 +62,19 @@ class ColumnFinding:
     """What a closer look at the data found out about a column: reasons, for the draft to decide by.
 
     `identifies` says why the column names people by itself (empty: it does not), `remark` what else was
-    found, `person` that equal values mean the same person.
+    found.
     """
 
     identifies: str = ""
     remark: str = ""
-    person: bool = False
 
 
 NO_FINDING = ColumnFinding()
+
+NATIONAL = word_set("""
+    ssn nhs dni nie nif bsn cf codice fiscale nir insee secu idnr steuer tin pesel personnummer national
+""")
+"""Words of headers above numbers that a state gives its people: these are never a key to keep."""
 
 NEARLY_UNIQUE_SHARE = 0.9
 """A column in which this share of the values differ tells nearly everybody apart."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from sfumato.draft.evidence import (
+    NATIONAL,
     NO_FINDING,
     ColumnEvidence,
     ColumnFinding,
@@ -201,9 +202,10 @@ def may_be_number_of_people(name: str, column: ColumnEvidence) -> bool:
     """Whether equal values of an identifier may mean the same person.
 
     Two people share a name, a telephone or a date; words are categories unless the header says otherwise.
+    A number of the state is nothing to work with, so it is never proposed.
     """
     kinds, values = lexicon().read(name).kinds, texts(column)
-    if kinds & NO_KEYS or (values and forms_of(values)):
+    if kinds & NO_KEYS or words(name) & NATIONAL or (values and forms_of(values)):
         return False
     if not values:
         return True

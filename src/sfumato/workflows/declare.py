@@ -138,7 +138,8 @@ def tried(
     def plan(draft: Policy) -> Trial:
         planned_trial = next((trial for trial in planned if trial.policy is draft), None)
         if planned_trial is None:
-            table = count_table(source, draft, progress=progress)
+            # Further rows of a person are placed in classes of others: they change what is lost by a little.
+            table = count_table(source, draft, by_person=False, progress=progress)
             planned_trial = min(_trials(draft, table, progress), key=lambda trial: trial.plan.loss)
             planned.append(planned_trial)
         return planned_trial
