@@ -108,10 +108,12 @@ def test_an_unknown_preset():
 
 
 def test_people_with_several_rows_count_once():
-    numbers = KINDS["nl-bsn"][:20] * 3
-    frame = pl.DataFrame({"who": numbers, "sex": ["f", "m", "f"] * 20})
+    numbers = [*range(100, 120)] * 3
+    frame = pl.DataFrame({"patient_id": numbers, "sex": ["f", "m", "f"] * 20})
     policy = sf.discover(frame, k=2, mode="any").suggest()
-    assert policy.person == "who" and policy.dropped == ("who",)
+    assert policy.person == "patient_id" and policy.dropped == ("patient_id",)
+    by_the_state = frame.with_columns(pl.Series("patient_id", KINDS["nl-bsn"][:20] * 3))
+    assert sf.discover(by_the_state, k=2, mode="any").suggest().person is None
 
 
 def test_a_column_left_out_of_the_search_still_gets_a_role():
