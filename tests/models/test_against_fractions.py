@@ -144,7 +144,7 @@ def test_beyond_64_bits_the_answers_stay_the_same(distance, table, t, factor):
 def test_integers_python_integers_and_floats_agree(distance, table):
     taxonomy, groups = table
     promise = TCloseness("s", Fraction(0), distance)
-    _, compared = promise._compared_classes(plain.classes_of(taxonomy, groups))
+    (_, compared), *_ = promise._readings(plain.classes_of(taxonomy, groups))
     formula = module.DISTANCES[distance]
     small, python = formula(compared, np.int64), formula(compared, object)
     assert small.tolist() == python.tolist()

@@ -483,8 +483,10 @@ def sparse_values(declared: DeclaredColumn) -> Iterator[Diagnosis]:
     """Yields a warning where a promise looks at those who have a value alone, and many have none."""
     name, promises = declared.name, declared.policy.promises
     limited = [promise for promise in promises if promise.known_alone and name in promise.sensitive]
+    if not limited:
+        return
     count = _empty(declared.rule, declared.cells)
-    if not limited or not declared.rows or count < SPARSE * declared.rows:
+    if not declared.rows or count < SPARSE * declared.rows:
         return
     share = Fraction(count, declared.rows)
     keys = " and ".join(f"`{key}`" for key in dict.fromkeys(promise.name for promise in limited))

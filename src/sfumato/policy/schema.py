@@ -84,7 +84,7 @@ def schema() -> JsonObject:
     """Returns the schema of a whole policy file.
 
     >>> sorted(schema()["properties"])[:6]
-    ['chain', 'columns', 'confirm', 'formulas', 'missing', 'person']
+    ['chain', 'columns', 'confirm', 'follows', 'formulas', 'missing']
     """
     whole = top()
     whole["properties"]["columns"]["additionalProperties"] = column()

@@ -89,7 +89,7 @@ def arrow_bytes(path: Path) -> int:
         with path.open("rb") as file:
             listed = file.read(len(MAGIC)) == MAGIC
             return sum(_batch_bytes(file, place) for place in (_listed if listed else _following)(file))
-    except (struct.error, IndexError, OverflowError, MemoryError):
+    except (struct.error, IndexError, OverflowError, OSError, ValueError):  # no place of a file, no number
         raise NoMessages from None
 
 
@@ -112,7 +112,11 @@ def _following(file: IO[bytes]) -> Iterator[int]:
     place = 0
     while (message := _message(file, place)) is not None:
         yield place
-        place = message[1] + message[0].number(3, "<q")
+        header, body = message
+        length = header.number(3, "<q")
+        if length < 0:
+            raise NoMessages
+        place = body + length
 
 
 def _batch_bytes(file: IO[bytes], place: int) -> int:

@@ -52,7 +52,7 @@ def template(tmp_path_factory):
     made = f"sqlite:///{home}/ledger.db"
     sf.release(DATA, POLICY, ledger=made, into=home / "one")
     others = DATA.with_columns(pl.Series("id", VISITORS))
-    handed = {**POLICY, "promises": [{"k-anonymity": {"k": 4}}]}
+    handed = {**POLICY, "promises": [{"k-anonymity": {"k": 4}}], "recipients": {"by": "patterns"}}
     sf.release(others, handed, ledger=made, into=home / "handed", to="lab", chain="handed")
     return home
 

@@ -1,6 +1,7 @@
 """Small files that unpack to far more than tables do are refused before a library sees them."""
 
 import struct
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
@@ -148,6 +149,21 @@ def test_arrow_batches_take_what_their_buffers_say(
     batches = len(rows) // 7 + 1
     padding = 2 * 3 * 64 * batches  # of two columns with three buffers each
     assert table.nbytes - padding <= expansion.arrow_bytes(path) <= table.nbytes + padding
+
+
+@given(st.integers(0, 600), st.binary(min_size=1, max_size=9), st.booleans())
+def test_damaged_arrow_files_end_the_count(
+    tmp_path_factory: pytest.TempPathFactory, place: int, harm: bytes, listed: bool
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "damaged.arrow"
+    table = pa.table({"n": [1, 2, 3], "t": ["a", None, "c"]})
+    with (ipc.new_file if listed else ipc.new_stream)(str(path), table.schema) as file:
+        file.write_table(table, max_chunksize=2)
+    content = path.read_bytes()
+    at = place % len(content)
+    path.write_bytes(content[:at] + harm + content[at + len(harm) :])
+    with suppress(expansion.NoMessages):
+        assert expansion.arrow_bytes(path) >= 0
 
 
 def test_long_texts_of_parquet_are_read_a_few_at_a_time(

@@ -99,7 +99,7 @@ def xlsx_extent(sheet: bytes) -> SheetExtent:
     """Returns how far a sheet of an XLSX file reaches, by the names of its cells.
 
     >>> xlsx_extent(b'<row r="1"><c r="A1"/><c r="AB1"/></row><row r="7"><c r="B7"/></row>')
-    SheetExtent(rows=7, columns=28, filled=3)
+    SheetExtent(rows=7, columns=28, filled=3, text=0)
     """
     extent = _extent(XLSX_ROW.findall(sheet), XLSX_COLUMN.findall(sheet), len(XLSX_CELL.findall(sheet)))
     if not extent.is_scattered:
