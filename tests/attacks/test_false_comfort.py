@@ -205,7 +205,7 @@ def test_what_may_stand_in_a_file_leaves_it_open(file, sentences):
 
 def test_a_certificate_decides_what_another_version_of_the_writer_leaves_open(tmp_path, monkeypatch):
     rows = pd.DataFrame({"zip": ["02139", "02138"] * 4, "job": ["Nurse"] * 8, "disease": [*"abcdabcd"]})
-    words = {**RULE.to_dict(), "promises": [{"k-anonymity": {"k": 2}}]}
+    words = {**RULE.to_dict(), "promises": [{"k-anonymity": {"k": 2}}], "confirm": {"disease": True}}
     rows.to_parquet(tmp_path / "raw.parquet", index=False)
     sf.release(tmp_path / "raw.parquet", words, ledger=f"sqlite:///{tmp_path}/l.db", into=tmp_path / "out")
     file, [key] = tmp_path / "out" / "data.parquet", tmp_path.glob("*.pub")
@@ -244,7 +244,8 @@ def test_the_headline_never_comforts_above_a_breach():
     ]
     lines = str(found).splitlines()
     assert lines[0] == "All promises hold. 1 attack that no promise covers succeeds."
-    assert lines[1] == "  Result: failed. Certain for 4 people, and confirmed by nobody: disease."
+    assert lines[1] == "  not protected: disease  every value"
+    assert lines[2] == "  Result: failed. Certain for 4 people, and confirmed by nobody: disease."
     document = found.as_dict()
     assert document["promised"] == {"hold": 1, "broken": 0, "undecided": 0}
     assert document["attacked"]["succeeded"] == 1

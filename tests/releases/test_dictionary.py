@@ -193,7 +193,7 @@ def test_an_older_dictionary_is_never_left_beside_a_new_table(people, published)
     with pytest.raises(UsageError, match="exists already"):
         protect_file(people, POLICY, published)
     assert not published.exists() and beside(published)[DOCUMENT].read_bytes() == before
-    stricter = {**POLICY, "promises": [{"k-anonymity": {"k": 20}}]}
+    stricter = {**POLICY, "promises": [{"k-anonymity": {"k": 20}}], "confirm": {"disease": True}}
     protect_file(people, stricter, published, overwrite=True)
     assert b"k = 20" in beside(published)[DOCUMENT].read_bytes()
 

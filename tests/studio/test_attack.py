@@ -39,7 +39,7 @@ def test_every_adversary_before_and_after(client):
 
 
 def test_what_no_promise_speaks_of_names_the_one_that_would_stop_it(tmp_path):
-    weak = CONFIRMED.replace("  - l-diversity: {of: disease, l: 2}\n", "")
+    weak = CONFIRMED.replace("  - l-diversity: {of: disease, l: 2}\n", "confirm:\n  disease: true\n")
     studio = open_studio(tmp_path, policy=weak)
     people = [f"P{n},{20 + n},02139,f,{'flu' if n < 20 else 'cold'}" for n in range(40)]
     studio.data.path.write_text("\n".join(["name,age,zip,sex,disease", *people, ""]), encoding="utf-8")

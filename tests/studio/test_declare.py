@@ -164,6 +164,7 @@ columns:
   disease: {role: sensitive, taxonomy: {tree: {Viral: [flu, cold]}}}
   gone: {role: insensitive}
 promises: [{k-anonymity: {k: 3}}]
+confirm: {disease: true}
 """
     studio = open_studio(tmp_path, policy=policy)
     client = StudioClient(studio)

@@ -81,6 +81,7 @@ POLICY = {
         },
     ],
     "protect": {"search": "top-down", "suppress": 0},
+    "confirm": {"age": True, "disease": True, "code": True},
 }
 JUDGES = [
     "k_anonymity.judge.k_anonymity",

@@ -178,7 +178,7 @@ def test_versions_for_recipients(tmp_path):
 def test_later_releases_of_a_chain_have_as_many_digits(tmp_path):
     """No override changes that: values of a release could not be found again in another."""
     ledger = f"sqlite:///{tmp_path / 'ledger.db'}"
-    asked = {"promises": [{"continuous": {"k": 2}}]}
+    asked = {"promises": [{"continuous": {"k": 2}}], "confirm": {"dose": True}}
     sf.release(TABLE, {**WORDS, **asked}, ledger=ledger, into=tmp_path / "first")
     finer = TABLE.with_columns(dose=pl.Series([0.34, 33.31, 2.41, 2.54, -0.01, 7.03, 0.21, 0.36]))
     sf.release(finer, {**WORDS, **asked}, ledger=ledger, into=tmp_path / "second")

@@ -59,6 +59,7 @@ def policy(keys, *promises, **more):
         "columns": columns,
         "promises": list(promises or [SINCE]),
         "protect": {"search": "top-down", "suppress": 0},
+        "confirm": {"disease": True},
         **more,
     }
 

@@ -35,11 +35,18 @@ PEOPLE = pl.DataFrame(
 FIRST, SECOND = ["who", "age", "disease", "wage"], ["who", "place", "disease"]
 
 
+def confirmed(columns):
+    """Their sensitive columns, which a promise about several releases does not protect, by name."""
+    return {name: True for name, rule in columns.items() if rule["role"] == "sensitive"}
+
+
 def policy(names, **keys):
+    columns = {n: COLUMNS[n] for n in names}
     return {
-        "columns": {n: COLUMNS[n] for n in names},
+        "columns": columns,
         "promises": [{"continuous": {"k": 3, **keys}}],
         "protect": {"search": "top-down", "suppress": 0},
+        "confirm": confirmed(columns),
     }
 
 
@@ -96,7 +103,8 @@ def test_a_column_that_the_first_policy_hid_stays_hidden(tmp_path, role):
     first = {**rules, "columns": {**rules["columns"], **hidden}}
     ledger = f"sqlite:///{tmp_path}/l.db"
     sf.release(PEOPLE.select(list(first["columns"])), first, ledger=ledger, into=tmp_path / "first")
-    later = {**rules, "columns": {**rules["columns"], "wage": {"role": role}}}
+    columns = {**rules["columns"], "wage": {"role": role}}
+    later = {**rules, "columns": columns, "confirm": confirmed(columns)}
     with pytest.raises(RefusedByHistory, match=r"columns\.wage\.role"):
         sf.release(PEOPLE.select(list(later["columns"])), later, ledger=ledger, into=tmp_path / "later")
 
@@ -108,7 +116,7 @@ def test_a_column_whose_name_is_spelled_otherwise_is_refused(go, tmp_path, name,
     names, other = ["who", "age", "place", "disease"], spelled(name)
     first = go(names, "first")
     renamed = {other if n == name else n: COLUMNS[n] for n in names}
-    rules = {**policy(names, person="who"), "columns": renamed}
+    rules = {**policy(names, person="who"), "columns": renamed, "confirm": confirmed(renamed)}
     people = PEOPLE.select(names).rename({name: other})
     with pytest.raises(RefusedByHistory, match="not there, now"):
         sf.release(people, rules, ledger=f"sqlite:///{tmp_path}/l.db", into=tmp_path / "later")

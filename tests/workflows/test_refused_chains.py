@@ -33,6 +33,7 @@ def policy(**keys):
             "columns": columns,
             "promises": [{"continuous": {"k": 4, **keys}}],
             "protect": {"search": "top-down", "suppress": 0},
+            "confirm": {"disease": True},
         }
     )
 

@@ -194,7 +194,7 @@ def test_what_does_not_go_together_is_refused(release):
 def by_cuts(words):
     stays = {name: word for name, word in words.items() if name not in ("chain", "person")}
     cuts = {"promises": [{"continuous": {"k": 3, "person": "person"}}], "protect": {"suppress": 0}}
-    return {**stays, **cuts}
+    return {**stays, **cuts, "confirm": {"illness": True}}
 
 
 def test_a_chain_is_of_one_kind(release):

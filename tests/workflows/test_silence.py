@@ -57,6 +57,7 @@ def prepare(folder, case):
         "columns": {"name": NAME, "zip": {"role": "quasi"}, "disease": DISEASE, **columns},
         "promises": [{"k-anonymity": {"k": 2}}],
         "protect": {"search": "top-down", "suppress": 0},
+        "confirm": {"disease": True},
         **changes,
     }
     (folder / "data.csv").write_text(table, encoding="utf-8")

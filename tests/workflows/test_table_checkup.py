@@ -74,7 +74,7 @@ def test_what_fits_is_tried_and_leaves_nothing_behind(sfumato, tmp_path):
 def test_columns_that_are_missing_or_unknown(sfumato):
     table()
     columns = {"name": {"role": "identifier"}, "towns": {"role": "quasi"}, "disease": {"role": "sensitive"}}
-    said = sfumato("doctor", "people.csv", "-p", policy(columns=columns))
+    said = sfumato("doctor", "people.csv", "-p", policy(columns=columns, confirm={"disease": True}))
     assert said.code == 3
     assert "protect will refuse this: 2 errors" in said.out
     assert "Did you mean towns?" in said.out and "the data does not have it" in said.out
