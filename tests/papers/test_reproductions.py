@@ -1,4 +1,4 @@
-"""The page of reproductions: its figures are there, all of them, and small runs draw them again."""
+"""Figures of experiments: every one is shown by a page, and small runs draw them again."""
 
 import re
 from pathlib import Path
@@ -15,12 +15,13 @@ from sfumato.table.microdata import Column, Microdata, Role
 from sfumato.table.taxonomy import Taxonomy
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "explanation" / "reproductions.md"
-FIGURES = PAGE.parent / "figures"
+PAGES = ROOT / "docs" / "explanation"
+FIGURES = PAGES / "figures"
 
 
-def test_the_page_shows_every_figure_and_no_other():
-    shown = re.findall(r"!\[[^\]]+\]\(figures/([^)]+)\)", PAGE.read_text(encoding="utf-8"))
+def test_pages_show_every_figure_once_and_no_other():
+    pages = [path.read_text(encoding="utf-8") for path in sorted(PAGES.glob("*.md"))]
+    shown = [name for page in pages for name in re.findall(r"!\[[^\]]+\]\(figures/([^)]+)\)", page)]
     assert sorted(shown) == sorted(path.name for path in FIGURES.iterdir())
 
 
