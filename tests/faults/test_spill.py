@@ -165,6 +165,7 @@ def test_more_texts_than_memory_has_room_for(large, role):
     pq.write_table(pa.table(columns), large / "rows.parquet", row_group_size=100_000)
     policy = json.loads((large / "policy.yaml").read_text())
     policy["columns"] = {name: {"role": "quasi"} for name in columns} | {"note": {"role": role}}
+    policy["confirm"] = {"note": True} if role == "sensitive" else {}
     (large / "policy.yaml").write_text(json.dumps(policy))
     error = refused(run(*protecting(large, "safe.csv", "--memory", "500MB", "--json")), 500)
     assert "values of column 'note'" in error["message"]
