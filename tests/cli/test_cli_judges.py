@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 
 import pytest
 
@@ -159,7 +160,9 @@ ON_ONE_SCREEN = 45
 
 def test_the_demo_shows_the_life_of_a_release_on_one_screen_and_runs_twice(sfumato, tmp_path):
     folder = tmp_path / "demo-out"
-    first = sfumato("demo", folder, "--rows", "600")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        first = sfumato("demo", folder, "--rows", "600")
     assert first.code == 0, first.err
     assert sorted(p.name for p in folder.iterdir()) == DEMO_FILES
     assert len(first.out.splitlines()) <= ON_ONE_SCREEN and "not tried" not in first.out

@@ -99,12 +99,16 @@ def _emptied(releases: Path) -> Path:
 
 def _released(first: Path, second: Path, policy: Path, releases: Path, progress: Progress) -> list[Event]:
     """Releases both quarters to three recipients."""
+    from sfumato.inputs import unheard
     from sfumato.releases.receipt import Event
     from sfumato.workflows.release import release as release_
 
     ledger, events = f"sqlite:///{releases / 'ledger.db'}", []
     for table, name in ((first, "Q1"), (second, "Q2")):
-        event = release_(table, policy, ledger=ledger, into=releases / name, to=RECIPIENTS, progress=progress)
+        into = releases / name
+        event = release_(
+            table, policy, ledger=ledger, into=into, to=RECIPIENTS, warn=unheard, progress=progress
+        )
         if not isinstance(event, Event):
             raise AssertionError  # several recipients were named
         events.append(event)
