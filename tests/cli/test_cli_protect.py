@@ -198,14 +198,14 @@ def test_one_problem_of_a_policy_is_a_list_too(sfumato, clinic):
 
 
 def test_a_person_with_two_secrets_shows_one_of_them(sfumato, clinic):
-    rows = "".join(f"P{i},01{i // 2},{disease}\n" for i in range(4) for disease in ("flu", "hiv"))
+    rows = "".join(f"P{i},01{i // 2},{disease}\n" for i in range(40) for disease in ("flu", "hiv"))
     made = [{"k-anonymity": {"k": 2}}, {"l-diversity": {"of": "disease", "l": 2}}]
     folder = clinic("name,zip,disease\n" + rows, person="name", promises=made)
     call = ("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "safe.csv")
     said = sfumato(*call)
     assert said.code == 0
-    assert "4 people have several rows; values of 4 of 8 rows (50.0 %) are not shown" in said.out
-    assert len((folder / "safe.csv").read_text(encoding="utf-8").splitlines()) == 1 + 4
+    assert "40 people have several rows; values of 40 of 80 rows (50.0 %) are not shown" in said.out
+    assert len((folder / "safe.csv").read_text(encoding="utf-8").splitlines()) == 1 + 40
 
 
 @pytest.mark.parametrize(
