@@ -79,6 +79,7 @@ def test_the_words_of_a_policy():
         ({"person": {"column": "id", "knows": "profile"}}, "values once"),
         ({"person": "id", "chain": {"by": "day"}}, "named under person"),
         ({"person": {"column": "id", "by": "dya"}}, "no column dya"),
+        ({"person": {"column": "id", "by": "illness"}}, "which values a person shows would depend"),
         ({"person": "nobody"}, "no column nobody"),
         ({"person": "age"}, "must not be published"),
         ({"person": "id", "missing": "suppress"}, "other rows of the same people"),

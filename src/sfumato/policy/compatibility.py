@@ -743,6 +743,12 @@ def _person(policy: PolicyContent) -> Iterator[Problem]:
     if by is not None and by not in policy.columns:
         hint = did_you_mean(by, list(policy.columns))
         yield Problem((PERSON, "by"), f"there is no column {short(by)}.", hint)
+    elif by is not None and policy.columns[by].role in (Role.SENSITIVE, Role.QUASI_SENSITIVE):
+        yield Problem(
+            (PERSON, "by"),
+            f"{short(by)} is {policy.columns[by].role}: which values a person shows would depend on them.",
+            "Order rows by a date, or by another column that is no secret.",
+        )
     if policy.people.rows != 1:
         yield from _several_rows(policy)
     if policy.missing is Missing.SUPPRESS:
