@@ -120,6 +120,22 @@ class Tally:
         np.add.at(counts, spread.value, spread.count)
         return self.overall.get(column, counts)
 
+    def expected(self, column: str, reference: Sequence[tuple[Text, int]] | None) -> tuple[Counts, int]:
+        """Returns how often each value is expected, and how many of a reference have no place in the tree.
+
+        Without a reference, as often as in the published table.
+        """
+        counts, outside = self.whole(column), 0
+        if reference is not None:
+            counts = np.zeros_like(counts)
+            for label, count in reference:
+                place = self.spreads[column].tree.place(label)
+                if place is None:
+                    outside += count
+                else:
+                    counts[place] += count
+        return counts, outside
+
 
 @dataclass(frozen=True)
 class TallyRequest:

@@ -28,16 +28,9 @@ def beta_likeness(tally: Tally, promise: PromiseData) -> Verdict:
     Where spellings count as one value it is asked of the texts, and again of the values; where some
     people have no value, a third time of the others.
     """
-    spread, whole, outside = tally.spreads[promise.of], tally.whole(promise.of), 0
-    missing = bool(whole[spread.meant < 0].any())  # in the table, whatever the reference says
-    if promise.reference is not None:
-        whole = np.zeros_like(whole)
-        for label, count in promise.reference:
-            place = spread.tree.place(label)
-            if place is None:
-                outside += count
-            else:
-                whole[place] += count
+    spread = tally.spreads[promise.of]
+    missing = bool(tally.whole(promise.of)[spread.meant < 0].any())  # whatever the reference says
+    whole, outside = tally.expected(promise.of, promise.reference)
     values = np.zeros(len(whole) + 1, dtype=np.int64)
     np.add.at(values, spread.meant + 1, whole)
     folded = spread.by_meaning(missing=True)

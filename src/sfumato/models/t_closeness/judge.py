@@ -111,20 +111,11 @@ def _heap(tally: Tally, promise: PromiseData, *, having: bool) -> Heap:
         )
     sizes = np.zeros(len(tally.people), dtype=np.int64)
     np.add.at(sizes, spread.owner, spread.count)
-    target, outside = np.zeros(len(spread.tree.values), dtype=np.int64), 0
-    if promise.reference is None:
-        target = tally.whole(promise.of)
-    else:
-        for label, count in promise.reference:
-            place = spread.tree.place(label)
-            if place is None:
-                outside += count
-            else:
-                target[place] += count
-        if having:
-            meant = spread.numbers_of([label for label, _ in promise.reference])
-            for value, (label, count) in zip(meant, promise.reference, strict=True):
-                outside -= count if value < 0 and spread.tree.place(label) is None else 0
+    target, outside = tally.expected(promise.of, promise.reference)
+    if having and promise.reference is not None:
+        meant = spread.numbers_of([label for label, _ in promise.reference])
+        for value, (label, count) in zip(meant, promise.reference, strict=True):
+            outside -= count if value < 0 and spread.tree.place(label) is None else 0
     if having:
         target = np.where(spread.meant < 0, 0, target)
     if outside and promise.distance != "equal":
